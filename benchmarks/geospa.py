@@ -139,7 +139,7 @@ PLANS = {
         about="as tiny, with scenes of invented shapes, a quarter of them of look-alikes",
     ),
     "tiny-vessels": Named(
-        {"size": "tiny", "steps": 9000, "batch": 256, "optimizer": "muon", "rate": 2e-3, "crowded": 0.0},
+        {"size": "tiny", "steps": 5900, "batch": 256, "optimizer": "muon", "rate": 2e-3, "crowded": 0.0},
         also="geospa/vessels",
         crowded=0.3,
         alike=0.2,
@@ -195,6 +195,7 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
     if named.augmented != "full":
         plan = replace(plan, augmentation=Augmentation.light() if named.augmented == "light" else None)
     plan = plan if args.steps is None else replace(plan, steps=args.steps)
+    _pages()  # or hours later the answers could not be written
     source = source_of(named, plan, workers)
     say(name, "ready to train", named.about)
     if (folder / "plan.json").exists():  # it goes on
@@ -248,7 +249,7 @@ def examine_again(name: str, args: argparse.Namespace) -> None:
     from sightline.models.nets.checkpoints import load_checkpoint
     from sightline.models.nets.sornet import Sornet
 
-    facts, _ = _pages().read_counts(RESULTS / f"{name}.npz.xz")
+    facts, _ = _pages().read_counts(RESULTS / f"{name}{_pages().COUNTS}")
     net, about = load_checkpoint(args.weights, Sornet)
     args.results.mkdir(parents=True, exist_ok=True)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
@@ -331,7 +332,7 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
                 tallied = tally_many(answer.truth, said.astype(np.int8), answer.present)
                 counts[f"{split}|{words}{kind}"] = tallied.astype(np.uint8)
             say(name, split, words, summary(counts[f"{split}|{words}"]))
-        _pages().write_counts(out / f"{name}.npz.xz", about, counts)
+        _pages().write_counts(out / f"{name}{_pages().COUNTS}", about, counts)
     for split in ("val_kitchen", "val_kitchen_plain"):
         say(name, split, "2 views, geometric, against the majority:", beside_majority(out, name, split))
 
@@ -357,7 +358,7 @@ def chosen_thresholds(net: Any, workers: int, scenes: int, glances: int) -> dict
 
 @cache
 def _pages() -> Any:
-    """What the page reads counts with, and scores them by."""
+    """The module by which the page writes, reads and scores counts."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "docs" / "pages"))
     import _geospa
 
@@ -426,9 +427,9 @@ def throughput(args: argparse.Namespace) -> None:
     args.results.mkdir(parents=True, exist_ok=True)
     file = args.results / "throughput.json"
     rows = {_case(row): row for row in json.loads(file.read_text())} if file.exists() else {}
-    for case in CASES if args.network else (1, 2) if args.drawn else (1, 2, *CASES):
+    for case in CASES if args.network else args.uses if args.drawn else (*args.uses, *CASES):
         torch.compiler.reset()
-        row = whole_way(args, case) if isinstance(case, int) else measured(*case)
+        row = measured(*case) if isinstance(case, tuple) else whole_way(args, case)
         say(row)
         rows[_case(row)] = row
         file.write_text(json.dumps(list(rows.values()), indent=1) + "\n")
@@ -438,11 +439,15 @@ def _case(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[key] for key in ("size", "views", "batch", "precision", "compiled", "uses"))
 
 
-def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
+REPLACED = 2
+"""Steps after which a kept batch of scenes is replaced, where pictures are shown more than once."""
+
+
+def whole_way(args: argparse.Namespace, uses: float) -> dict[str, Any]:
     """Training of the base network, augmentation and log included, on scenes placed and drawn as it goes on.
 
-    Each picture is shown `uses` times on average. With more than one, eight batches of scenes are kept, one of
-    which is replaced every so many steps; as some steps show one view alone, fewer scenes are drawn than shown.
+    Each picture is shown `uses` times on average. With more than once, eight batches of scenes are kept, one of
+    which is replaced every second step; as some steps show one view alone, a scene is shown more often than that.
     """
     from sightline.training.fit import fit
     from sightline.training.sornet.layouts import PlacedScenes
@@ -454,12 +459,14 @@ def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
     steps = args.steps or 160
     chosen = {"steps": steps, "warmup": steps // 8} | ({"batch": args.batch} if args.batch else {})
     plan = SornetPlan(**{**PLANS["base"].settings, **chosen}, views=VIEWS)
-    shown = 1.0 - plan.fewer_views * (len(VIEWS) - 1) / len(VIEWS)  # of the views of a scene, on average
-    world, size = load_world("geospa/train"), plan.batch if uses == 1 else round(plan.batch * shown)
+    shown = len(VIEWS) - plan.fewer_views * (len(VIEWS) - 1)  # views of a scene in a step, on average
+    world, size = load_world("geospa/train"), plan.batch
+    if uses > 1:
+        size = round(REPLACED * plan.batch * shown / (len(VIEWS) * uses))
     scenes = PlacedScenes(world, VIEWS, seed=plan.seed, size=size, batches=plan.steps, crowded=plan.crowded)
     source: Any = WorldSource(scenes, canonical=plan.canonical, workers=args.workers, cuda=True)
     if uses > 1:
-        source = FewScenes(source, 8 * size, len(VIEWS), batch=plan.batch, seed=plan.seed, fresh=uses)
+        source = FewScenes(source, 8 * size, len(VIEWS), batch=plan.batch, seed=plan.seed, fresh=REPLACED)
     folder = args.out / f"whole-way-{uses}-{time.time():.0f}"
     _, done = fit(SornetTask(plan, source), folder, log_every=steps // 2, save_every=10**9)
     return {
@@ -469,7 +476,8 @@ def whole_way(args: argparse.Namespace, uses: int) -> dict[str, Any]:
         "precision": "bf16",
         "compiled": "by parts",
         "images_per_s": round(done.last["images_per_s"]),
-        "uses": uses,
+        "uses": int(uses) if uses == int(uses) else uses,
+        "steps": steps,
     }
 
 
@@ -544,6 +552,9 @@ def main() -> None:
     parser.add_argument("--scenes", type=int, default=SCENES, help="scenes a split")
     parser.add_argument("--network", action="store_true", help="throughput of the network alone, without drawing")
     parser.add_argument("--batch", type=int, help="throughput with drawing: scenes a batch, instead of the plan's")
+    parser.add_argument(
+        "--uses", type=float, nargs="+", default=[1, 2], help="times a picture is shown, with drawing"
+    )
     parser.add_argument("--drawn", action="store_true", help="throughput with drawing, without the network alone")
     parser.add_argument("--workers", type=int, default=14)
     args = parser.parse_args()

@@ -73,6 +73,16 @@ OFFICIAL = {("fp32", False): 462, ("bf16", False): 1778, ("bf16", True): 2997}
 """Images a second of the official network, by precision and compiling: one view, six objects, batch 256, H200."""
 
 
+def shown(uses: float) -> str:
+    """How often each picture is shown, in words.
+
+    >>> shown(1), shown(2), shown(1.6)
+    ('each picture shown once', 'each picture shown twice on average', 'each picture shown 1.6 times on average')
+    """
+    times = {1: "once", 2: "twice on average"}.get(uses, f"{uses:g} times on average")
+    return f"each picture shown {times}"
+
+
 def published(split: str) -> tuple[float, float] | None:
     """Scene accuracy in GeoSpa's text, percent from and to; nothing where its text has none.
 
@@ -92,17 +102,19 @@ COMPARED = ("all", "spatial", "geometric", "scene-all")
 
 
 COUNTS = ".npz.xz"
-"""How the names of files of counts end: whole files compressed, as what is true is told again with every answer."""
+"""Suffix of files of counts. All arrays of a file are compressed as one: they repeat what is true of a scene."""
+SPEEDS = {None: 5000, 1: 3200, 2: 4000}
+"""Images a second of the base network that were asked: of the network alone, and by times each picture is shown."""
 
 
 def write_counts(file: Path, told: dict[str, Any], counts: dict[str, Counts]) -> None:
-    """Counts a scene by ``split|views``, and how their plan was trained and examined."""
+    """Write counts a scene by ``split|views``, and how their plan was trained and examined."""
     with lzma.open(file, "wb", preset=3) as out:
         np.savez(out, told=json.dumps(told), **counts)
 
 
 def read_counts(file: Path) -> tuple[dict[str, Any], dict[str, Counts]]:
-    """What `write_counts` wrote."""
+    """Read how a plan was trained and examined, and its counts."""
     with np.load(io.BytesIO(lzma.decompress(file.read_bytes()))) as kept:
         return json.loads(str(kept["told"])), {key: kept[key] for key in kept.files if key != "told"}
 
@@ -149,6 +161,14 @@ class Results:
     def lead(self) -> str:
         """The plan the page is about."""
         return self.plans[0]
+
+    def fastest(self, uses: int | None) -> dict[str, Any] | None:
+        """The row of the base network with most images a second, each picture shown `uses` times.
+
+        None asks for the network alone, without drawing.
+        """
+        rows = [row for row in self.throughput if (row["size"], row["uses"]) == ("base", uses)]
+        return max(rows, key=lambda row: row["images_per_s"], default=None)
 
     def edition(self, plan: str) -> int:
         """Which edition of the pictures a plan was trained and examined with."""

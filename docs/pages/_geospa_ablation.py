@@ -91,8 +91,14 @@ def kitchen_part(results: Results) -> Iterator[str]:
         beat there. Geometric predicates of val_kitchen, two views: scene accuracy, the commoner answer's on the
         same scenes, the paired difference in points; then F1 of each, which the commoner answer does not have.
         No plan but `tiny-diverse` has seen more of GeoSpa than its training split, and none has seen the
-        kitchen. Thresholds, where a plan has any, were chosen on other scenes of val_default by one rule
-        (`sightline.training.sornet.evaluation.best_thresholds`)."""
+        kitchen."""
+    )
+    chosen = [f"`{plan}`" for plan in plans if any((results.told[plan].get("thresholds") or {}).values())]
+    newest = [f"`{plan}`" for plan in plans if not results.lit(plan)]
+    yield wrapped(
+        f"""Thresholds were chosen for {", ".join(chosen) or "no plan"}, on other scenes of val_default by one rule
+        (`sightline.training.sornet.evaluation.best_thresholds`). Pictures are today's for {", ".join(newest)}; for
+        the others they were lit as before, in training and here."""
     )
     rows = {}
     for plan in plans:

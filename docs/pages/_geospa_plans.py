@@ -51,8 +51,8 @@ def plans_part(results: Results) -> Iterator[str]:
     yield "## Sizes and ways of training"
     yield "\n".join(wrapped(f"- `{plan}`: {_told(results, plan)}").replace("\n", "\n  ") for plan in results.plans)
     several = [f"`{plan}`" for plan in results.plans if results.told[plan].get("glances", 1) > 1]
-    glanced = f" ({' and '.join(several)} after all glances)" if several else ""
-    yield f"What the networks say themselves{glanced}, before two ways to say one thing are made to agree:"
+    glanced = f" ({', '.join(several)} after all glances)" if several else ""
+    yield wrapped(f"What the networks say themselves{glanced}, before two ways to say one thing are made to agree:")
     splits = results.splits(results.lead)
     for words, value in (
         ("scene accuracy, 2 views", lambda found: found.scene_accuracy["all"]),

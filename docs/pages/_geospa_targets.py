@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from _geospa import ONE, OURS_ALONE, SEED_RANGE, TWO, Results, published, wrapped
+from _geospa import ONE, OURS_ALONE, SEED_RANGE, SPEEDS, TWO, Results, published, shown, wrapped
 from _geospa_grid import grid
 
 BESIDE = "base-alike"
@@ -19,16 +18,7 @@ def targets_part(results: Results) -> Iterator[str]:
     plans = list(dict.fromkeys((results.lead, *({BESIDE} & set(results.plans)))))
     found = [_reached(results, plan) for plan in plans]
     yield "## Against our targets"
-    about = [
-        ", ".join(
-            filter(
-                None, (f"`{plan}`: {told['steps']:,} steps, {told['seconds'] / 60:.0f} minutes", results.lit(plan))
-            )
-        )
-        for plan in plans
-        for told in [results.told[plan]]
-    ]
-    yield wrapped(f"Two views. {'; '.join(about)}.")
+    yield wrapped(f"Two views. {'; '.join(_trained(results, plan) for plan in plans)}.")
     yield grid(
         ("", "target", *(head for plan in plans for head in (plan, "reached"))),
         {
@@ -36,28 +26,29 @@ def targets_part(results: Results) -> Iterator[str]:
             for words, (target, _, unit) in found[0].items()
         },
     )
-    worsts = {f"{plan} {_worst(results, plan)}" for plan in plans}
-    yield wrapped(f"Worst of the other splits: {', '.join(sorted(worsts))}.")
-    base = [row for row in results.throughput if row["size"] == "base"]
-    fastest = {
-        uses: max((row for row in base if row["uses"] == uses), key=lambda row: row["images_per_s"], default={})
-        for uses in (None, 1, 2)
-    }
-    speeds = {
-        f"network alone{_how(fastest[None])}": 5000,
-        f"with scenes drawn as they are needed, each picture shown once{_how(fastest[1])}": 3200,
-        f"the same, each picture shown twice{_how(fastest[2])}": 4000,
-    }
-    yield grid(
-        ("images/s", "target", "measured", "reached"),
-        {
-            words: [f"{target:,}", *_beside(target, row.get("images_per_s", 0), "")]
-            for (words, target), row in zip(speeds.items(), fastest.values(), strict=True)
-        },
+    worsts = [f"{_worst(results, plan)} (`{plan}`)" for plan in plans]
+    yield wrapped(f"The worst of the other splits: {', '.join(worsts)}.")
+    rows: dict[str, list[str]] = {}
+    for uses, target in SPEEDS.items():
+        row = results.fastest(uses)
+        words = "network alone" if uses is None else f"with scenes drawn as they are needed, {shown(uses)}"
+        how = f" ({row['precision']}, {row['views']} views, batch {row['batch']:,})" if row else ""
+        rows[words + how] = [f"{target:,}", *_beside(target, row["images_per_s"] if row else 0, "")]
+    yield grid(("images/s", "target", "measured", "reached"), rows)
+    yield wrapped(
+        """These are the fastest rows of *Speed*, below, which has other batches too, and how often a picture is
+        shown."""
     )
     for split in sorted(OURS_ALONE.intersection(results.splits(results.lead))):
         yield from _alone_part(results, split)
     yield from _hardest_part(results, _worst(results, results.lead))
+
+
+def _trained(results: Results, plan: str) -> str:
+    """How long a plan was trained, and whether its pictures were others."""
+    told, lit = results.told[plan], results.lit(plan)
+    words = f"`{plan}`: {told['steps']:,} steps, {told['seconds'] / 60:.0f} minutes"
+    return f"{words}, {lit}" if lit else words
 
 
 def _reached(results: Results, plan: str) -> dict[str, tuple[float, float, str]]:
@@ -91,10 +82,6 @@ def _beside(target: float, found: float, unit: str) -> tuple[str, str]:
     if not found:
         return "not measured", "no"
     return (f"{found:.1f}{unit}" if unit else f"{found:,.0f}"), "yes" if found >= target else "no"
-
-
-def _how(row: Mapping[str, Any]) -> str:
-    return f" ({row['precision']}, {row['views']} views, batch {row['batch']:,})" if row else ""
 
 
 def _alone_part(results: Results, split: str) -> Iterator[str]:

@@ -92,7 +92,8 @@ def against_part(results: Results) -> Iterator[str]:
     )
     yield wrapped(
         f"""Nor was ours taught as theirs was, by predicates alone. Beyond theirs `{plan}` had:
-        {beyond(results.told[plan])}. *From GeoSpa's recipe to ours*, below, says what each of these is worth."""
+        {beyond(results.told[plan])}. *From GeoSpa's recipe to ours*, below, says what most of these are worth; a
+        second view and thresholds are not split there, nor our optimiser from the weight on directions."""
     )
     rows: dict[str, list[Any]] = {}
     for split in results.splits(plan):

@@ -145,11 +145,12 @@ def changed(pixels: Tensor, change: Change, scales: Tensor, shift: Tensor, blur:
     """Pictures (B, P, H, W, 3) changed; in place where that is possible.
 
     Colours are linear, and neither moving nor blurring changes a plain colour: so they may come first, where pixels
-    have to become floats anyway. On a card planes in between have 16 bits, eleven of them digits: more than a byte
-    has, and half as much to read and write.
+    have to become floats anyway. Compiled for a card, planes in between have 16 bits, eleven of them digits: more
+    than a byte has, and half as much to read and write.
     """
     scenes, pictures = pixels.shape[:2]
-    between = torch.float16 if pixels.is_cuda else torch.float32
+    compiled = torch.compiler.is_compiling()
+    between = torch.float16 if compiled and pixels.is_cuda else torch.float32
 
     def each(value: Tensor) -> Tensor:
         return value.repeat_interleave(pictures, dim=0)[..., None, None]
@@ -160,19 +161,23 @@ def changed(pixels: Tensor, change: Change, scales: Tensor, shift: Tensor, blur:
     planes = moved(planes.to(between), scales.flatten(0, 1), shift.flatten(0, 1))
     soft = functional.avg_pool2d(planes, 3, 1, 1, count_include_pad=False)
     soft = functional.avg_pool2d(soft, 3, 1, 1, count_include_pad=False)
-    made: Tensor = planes.lerp_(soft, each(blur[:, None]).to(between)).clamp_(1e-4, 1.0).float()
-    made.log_().mul_(each(change.exponent[:, None])).exp_()  # half the time of a power
-    noise = nearly_normal(made.shape, made.device) if torch.compiler.is_compiling() else torch.randn_like(made)
-    made.addcmul_(noise, each(change.noise[:, None])).clamp_(0.0, 1.0)
-    made = made.to(kind_there(pixels.device))
+    planes.lerp_(soft, each(blur[:, None]).to(between)).clamp_(1e-4, 1.0)
+    kind, exponent = kind_there(pixels.device), each(change.exponent[:, None])
+    if compiled:  # one kernel: what counts is how much it works out
+        made = planes.float().log_().mul_(exponent).exp_()
+        noise = nearly_normal(made.shape, made.device)
+    else:  # a pass over memory for every operation: few of them, and few bits
+        made = planes.to(kind).pow_(exponent)
+        noise = torch.randn_like(made)
+    made = made.addcmul_(noise, each(change.noise[:, None])).clamp_(0.0, 1.0).to(kind)
     return made.view(scenes, pictures, *made.shape[1:]).permute(0, 1, 3, 4, 2)
 
 
 def nearly_normal(shape: Sequence[int], device: torch.device | str = "cpu") -> Tensor:
-    """Random numbers of mean 0 and variance 1 for pictures (n, …): each the sum of four random bytes.
+    """Random numbers of mean 0 and variance 1 for pictures (n, …), within ±3.46: each the sum of four random bytes.
 
-    The bytes are a hash of an element's number in its picture and of two random numbers a picture. Compiled for a
-    card that takes a fifth of the time of torch's normal numbers; not compiled, three times as long.
+    The bytes are a hash of an element's number in its picture and of two random numbers a picture. Compiled, that
+    is less work than torch's normal numbers; not compiled it is more.
     """
     whole, each = math.prod(shape[1:]), (shape[0], *(1 for _ in shape[1:]))
     first, second = torch.randint(-(2**31), 2**31 - 1, (2, *each), dtype=torch.int32, device=device)
@@ -209,14 +214,14 @@ def moved(planes: Tensor, scales: Tensor, shift: Tensor) -> Tensor:
     if torch.compiler.is_compiling():
         return read_at(planes, x, y)
     grid = torch.stack((x[:, None].expand(-1, height, -1), y[:, :, None].expand(-1, -1, width)), dim=-1)
-    return functional.grid_sample(planes.float(), grid, padding_mode="border", align_corners=False).to(planes.dtype)
+    return functional.grid_sample(planes, grid, padding_mode="border", align_corners=False)
 
 
 def read_at(planes: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """(pictures, 3, H, W) between pixels, by rows (pictures, H) and columns (pictures, W) in half sides.
+    """(pictures, 3, H, W) read at columns x (pictures, W) and rows y (pictures, H), in half sides from the middle.
 
-    What `grid_sample` gives, which wants a place for each pixel, though those of a column share x and those of a
-    row y. Of this Inductor makes a kernel that takes half the time; not compiled it takes longer.
+    As `grid_sample` with a repeated border, but one x a column and one y a row instead of two for every pixel.
+    Compiled it takes less time than that; not compiled, more.
     """
     height, width = planes.shape[2:]
     (left, right, along), (top, bottom, down) = (_neighbours(at, side) for at, side in ((x, width), (y, height)))

@@ -139,6 +139,27 @@ def test_both_ways_to_move_pictures_agree(seed: int) -> None:
     torch.testing.assert_close(read_at(planes, x, y), moved(planes, scales, change.shift[:, 0]), atol=1e-5, rtol=0)
 
 
+def test_what_is_compiled_is_the_same_change() -> None:
+    """A card's code differs: how pictures are moved, powers and noise. Traced here, and run as it was traced."""
+    traced = torch.compile(apply, backend="eager", dynamic=False, fullgraph=True)
+    change, shown = drawn(replace(STRONG, noise=0.0)), pictures()
+    for made, expected in zip(traced(change, *shown), apply(change, *shown), strict=True):
+        torch.testing.assert_close(made, expected, atol=1e-5, rtol=0)
+    grey = torch.full((2, 2, 64, 64, 3), 128, dtype=torch.uint8)
+    noisy = drawn(NOTHING, scenes=2)._replace(noise=torch.tensor([0.04, 0.0]))
+    seen, _ = traced(noisy, grey, grey[:, :, :5, :5])
+    assert float(seen[0].std()) == pytest.approx(0.04, rel=0.02)
+    torch.testing.assert_close(seen[1], grey[1] / 255.0)
+
+
+def test_sixteen_bits_between_are_enough() -> None:
+    """Where colours may be far outside of what is shown: less than a fifth of a step of 8 bits."""
+    planes = 4.0 * torch.rand(2, 3, 14, 18, generator=torch.Generator().manual_seed(0)) - 1.5
+    x, y = torch.linspace(-1.1, 1.2, 18).expand(2, -1), torch.linspace(-0.7, 0.9, 14).expand(2, -1)
+    exact, short = (read_at(given, x, y).float().clamp(0.0, 1.0) for given in (planes, planes.half()))
+    assert float((exact - short).abs().max()) < 0.2 / 255
+
+
 def test_nearly_normal_numbers() -> None:
     """Moments, and nothing to see between neighbours, channels, pictures or calls."""
     torch.manual_seed(0)
