@@ -12,8 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARK = ROOT / "benchmarks" / "geospa.py"
-sys.path.append(str(BENCHMARK.parent))
+sys.path += [str(BENCHMARK.parent), str(ROOT / "docs" / "pages")]
 
+import _geospa  # noqa: E402
 import geospa_ablation as ablation  # noqa: E402
 from geospa import PLANS  # noqa: E402
 from sightline.exams.predicates.counts import FP, TN, TP  # noqa: E402
@@ -28,6 +29,30 @@ def test_unknown_plan() -> None:
     assert done.returncode == 2
     assert "error: no plan 'nosuch'; there are base, " in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_figures_are_of_the_plans_by_those_names() -> None:
+    """The page's commands train what its figures are of."""
+    results = _geospa.Results.read()
+    assert "base-vessels" in results.plans
+    for name, told in results.told.items():
+        plan = SornetPlan(**{"views": ("original", "top"), **PLANS[name].settings})
+        differ = {key: value for key, value in told["plan"].items() if plain(plan).get(key) != value}
+        assert not differ.keys() - {"augmentation"}, name
+        assert (told["steps"], told["world"], told["kept"]) == (plan.steps, PLANS[name].world, PLANS[name].kept)
+        assert told.get("also", "") == PLANS[name].also
+
+
+def test_counts_are_read_as_they_were_written(tmp_path: Path) -> None:
+    counts = {
+        "a|1 view": np.arange(96, dtype=np.uint8).reshape(2, 8, 6),
+        "b|2 views": np.zeros((1, 8, 6), np.uint8),
+    }
+    _geospa.write_counts(tmp_path / "plan.npz.xz", {"steps": 3}, counts)
+    told, found = _geospa.read_counts(tmp_path / "plan.npz.xz")
+    assert told == {"steps": 3}
+    assert list(found) == list(counts)
+    assert all(np.array_equal(found[key], counts[key]) for key in counts)
 
 
 @pytest.mark.parametrize("name", PLANS)
