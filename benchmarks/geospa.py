@@ -37,8 +37,8 @@ SHOWN = {"1 view": (0,), "2 views": (0, 1)}
 SCENES = 2048
 EXAMINE_S, SAVE_S = 65, 8
 """Seconds to leave for the examination, and for saving a training that is not done."""
-EDITION = 2
-"""Of the pictures: the first were lit otherwise."""
+EDITION = 3
+"""Of the pictures: the first were lit otherwise, the second were before mirrors and soft shadows were refined."""
 RESULTS = Path("docs/results/geospa")
 BEGUN = time.time()
 
@@ -224,7 +224,13 @@ def train(name: str, out: Path, args: argparse.Namespace) -> None:
         return
     net, about = load_checkpoint(done.weights, Sornet)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
-    facts = {"plan": plain(plan), "world": named.world, "kept": named.kept, "about": named.about}
+    facts = {
+        "plan": plain(plan),
+        "world": named.world,
+        "kept": named.kept,
+        "about": named.about,
+        "edition": EDITION,
+    }
     facts |= {name: getattr(named, name) for name in ("also", "turns", "crowded", "alike", "glances", "fresh")}
     conclude(net, about, name, args, facts | {"seconds": spent, "steps": done.steps})
 
@@ -239,11 +245,14 @@ def conclude(net: Any, about: dict[str, Any], name: str, args: argparse.Namespac
         (args.results / f"{name}.safetensors").write_bytes(
             dump_checkpoint(net, {**about, "glances": facts["glances"], "thresholds": thresholds}, half=True)
         )
-    examine(net, name, args.results, args.workers, args.scenes, facts | {"thresholds": thresholds})
+    examine(net, name, args, facts | {"thresholds": thresholds})
 
 
 def examine_again(name: str, args: argparse.Namespace) -> None:
-    """Examine weights that were trained before, with another number of glances; what is told of them stays."""
+    """Examine weights that were trained before; what is told of their training stays.
+
+    With the thresholds and glances that they bring; with other glances, other thresholds are chosen.
+    """
     import torch
 
     from sightline.models.nets.checkpoints import load_checkpoint
@@ -253,7 +262,11 @@ def examine_again(name: str, args: argparse.Namespace) -> None:
     net, about = load_checkpoint(args.weights, Sornet)
     args.results.mkdir(parents=True, exist_ok=True)
     net = net.to("cuda" if torch.cuda.is_available() else "cpu")
-    conclude(net, about, name, args, facts | {"glances": args.glances or PLANS[name].glances})
+    brought = {key: about[key] for key in ("glances", "thresholds") if key in about}
+    if len(brought) == 2 and args.glances in (None, brought["glances"]):
+        examine(net, name, args, facts | brought)
+    else:
+        conclude(net, about, name, args, facts | {"glances": args.glances or PLANS[name].glances})
 
 
 def source_of(named: Named, plan: Any, workers: int) -> Any:
@@ -302,8 +315,11 @@ def affordable(plan: Any, source: Any, out: Path, until: float, more: float) -> 
     return max(50, int(left * tried.last["images_per_s"] / each / 50) * 50)
 
 
-def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: dict[str, Any]) -> None:
-    """Ask about every split with one view and with two; counts a scene go into one file."""
+def examine(net: Any, name: str, args: argparse.Namespace, facts: dict[str, Any]) -> None:
+    """Ask about every split with one view and with two; counts a scene go into one file.
+
+    Splits that are in the file already, of the same plan and examination, are not asked again.
+    """
     import numpy as np
     import torch
 
@@ -313,11 +329,18 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
     from sightline.training.sornet.sources import WorldSource
     from sightline.worlds import load_world
 
-    counts: dict[str, Any] = {}
+    scenes, workers = args.scenes, args.workers
     batch = min(256, scenes)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor()
-    about = {**facts, "scenes": scenes, "torch": torch.__version__, "device": device, "edition": EDITION}
-    for split in SPLITS:
+    about = {**facts, "scenes": scenes, "torch": torch.__version__, "examined_on": device, "examined": EDITION}
+    about = json.loads(json.dumps({"device": device} | about))  # as it is read back
+    file = args.results / f"{name}{_pages().COUNTS}"
+    told, counts = _pages().read_counts(file) if file.exists() else ({}, {})
+    if told != about:
+        counts = {}
+    for split in args.splits:
+        if f"{split}|{next(reversed(SHOWN))}" in counts:
+            continue
         shares = learned_from(facts) if split == "train" else {}
         world, batches = load_world(f"geospa/{split}"), scenes // batch
         placed = PlacedScenes(world, VIEWS, seed=0, size=batch, batches=batches, **shares)
@@ -332,9 +355,9 @@ def examine(net: Any, name: str, out: Path, workers: int, scenes: int, facts: di
                 tallied = tally_many(answer.truth, said.astype(np.int8), answer.present)
                 counts[f"{split}|{words}{kind}"] = tallied.astype(np.uint8)
             say(name, split, words, summary(counts[f"{split}|{words}"]))
-        _pages().write_counts(out / f"{name}{_pages().COUNTS}", about, counts)
-    for split in ("val_kitchen", "val_kitchen_plain"):
-        say(name, split, "2 views, geometric, against the majority:", beside_majority(out, name, split))
+        _pages().write_counts(file, about, counts)
+    for split in {"val_kitchen", "val_kitchen_plain"}.intersection(args.splits):
+        say(name, split, "2 views, geometric, against the majority:", beside_majority(args.results, name, split))
 
 
 CHOSEN_BY = 1024
@@ -549,6 +572,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="of throughput with drawing the second half is timed")
     parser.add_argument("--deadline", type=float, help="choose the steps so that all is done after so many seconds")
     parser.add_argument("--more", type=float, default=0.0, help="seconds of training that further calls will add")
+    parser.add_argument("--splits", nargs="+", choices=SPLITS, default=SPLITS, help="examine: these alone")
     parser.add_argument("--scenes", type=int, default=SCENES, help="scenes a split")
     parser.add_argument("--network", action="store_true", help="throughput of the network alone, without drawing")
     parser.add_argument("--batch", type=int, help="throughput with drawing: scenes a batch, instead of the plan's")

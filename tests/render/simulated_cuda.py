@@ -38,7 +38,7 @@ SETTINGS = Settings(
     table_first=2,
     table_most=2,
     glint_rays=1,
-    glint_points=2,
+    glint_side=3,
     edge_samples=3,
 )
 

@@ -428,11 +428,11 @@ def test_a_wall_passes_into_the_ground() -> None:
         {"edge_samples": 31},
         {"shadow_first": 1, "shadow_most": 1},
         {"table_first": 1, "table_most": 1},
-        {"glint_rays": 1, "glint_points": 1},
+        {"glint_rays": 1, "glint_side": 1},
         {"map_cells": 2},
         {"map_cells": 108, "map_half": 9.0},  # further out
         {"tolerance": 0.0},
-        {"shadow_first": 32, "shadow_most": 64, "dome": 128, "mirror_rays": 8, "glint_points": 64},  # many
+        {"shadow_first": 32, "shadow_most": 64, "dome": 128, "mirror_rays": 8, "glint_side": 8},  # many
     ],
 )
 def test_settings_run_and_stay_close(changed: dict[str, float]) -> None:

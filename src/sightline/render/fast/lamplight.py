@@ -15,7 +15,7 @@ import numpy as np
 
 from sightline.render.fast import columns as col
 from sightline.render.fast.jit import device, small
-from sightline.render.fast.rays import FAINT, FIRST, HALF, NEXT, NONE, ONE, PI, QUARTERS, START, TWO, ZERO, blocker
+from sightline.render.fast.rays import FAINT, FIRST, HALF, HALVES, NEXT, NONE, ONE, PI, START, TWO, ZERO, blocker
 from sightline.render.fast.surroundings import FIRST_LAMP, lamps_end
 
 _QUARTER = np.float32(0.25)
@@ -151,27 +151,30 @@ def fresnel(f0, vh):
 
 
 @small
-def sheen(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
+def sheen(env, i, points, shown, side, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
     """Mirrored light of lamp i, for reflectance 1 and for Fresnel's edge term alone.
 
     Fresnel is linear in the reflectance seen head-on, so the two sums do for all colours. The lamp's image is made
-    of the middles of its quarters, and where those differ much of `count` of its points, from `shown` on; `shown`
-    below 0 leaves it at the quarters.
+    of the middles of its quarters. Where those differ much, it is made of the middles of `side` times `side` equal
+    parts of it, or, with `shown` not below 0, of as many of the points in its list, from there on.
     """
-    total, edge, low, high = _image(env, i, points, NONE, QUARTERS, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
-    if shown >= 0 and alpha <= BROAD and high > _UNEVEN * low and total * env[i, col.LAMP_RED] >= FAINT:
-        total, edge, _, _ = _image(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+    total, edge, low, high = _image(env, i, points, NONE, HALVES, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+    finer = shown >= 0 or side > HALVES
+    if finer and alpha <= BROAD and high > _UNEVEN * low and total * env[i, col.LAMP_RED] >= FAINT:
+        total, edge, _, _ = _image(env, i, points, shown, side, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
     return total, edge
 
 
 @device
-def _image(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
+def _image(env, i, points, shown, side, alpha, px, py, pz, nx, ny, nz, vx, vy, vz):
     """The sums of `sheen` over points of lamp i, and the least and the most that one of them gave."""
     total = edge = high = ZERO
     low = np.float32(1e9)
     nv = max(nx * vx + ny * vy + nz * vz, np.float32(1e-3))
+    count = side * side
+    step = TWO / np.float32(side)
     for j in range(count):
-        su, sv = HALF if j & 1 else -HALF, HALF if j & 2 else -HALF
+        su, sv = step * (np.float32(j % side) + HALF) - ONE, step * (np.float32(j // side) + HALF) - ONE
         if shown >= 0:
             at = (shown + j) % points.shape[0]
             su, sv = points[at, 0], points[at, 1]
@@ -248,7 +251,7 @@ def direct_coated(
         green += amount * env[i, col.LAMP_GREEN]
         blue += amount * env[i, col.LAMP_BLUE]
         if coat > ZERO and share > ZERO:
-            total, edge = sheen(env, i, points, NONE, QUARTERS, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+            total, edge = sheen(env, i, points, NONE, HALVES, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
             amount = share * (coat * (total - edge) + edge)
             shiny_red += amount * env[i, col.LAMP_RED]
             shiny_green += amount * env[i, col.LAMP_GREEN]

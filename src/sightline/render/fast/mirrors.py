@@ -19,12 +19,12 @@ from sightline.render.fast.rays import (
     FAINT,
     FAR,
     HALF,
+    HALVES,
     NEXT,
     NONE,
     OFFSET,
     ONE,
     PI,
-    QUARTERS,
     SINGLE,
     TWO,
     ZERO,
@@ -65,11 +65,11 @@ def reflectance(bodies, k, look):
 
 
 @device
-def glint(nodes, tris, bodies, env, points, mask, place, alpha, shown, count, turn, rays):
+def glint(nodes, tris, bodies, env, points, mask, place, alpha, shown, side, turn, rays):
     """Radiance of the lamps mirrored towards v by a lobe alpha wide: (r, g, b, touched).
 
-    `place` as in `mirrored`; `shown` and `count` say which points of a lamp make up its image, `turn` and `rays`
-    which are tried for shadow.
+    `place` as in `mirrored`; `shown` and `side` say which points of a lamp make up its image, as in `sheen`, `turn`
+    and `rays` which are tried for shadow.
     """
     k, look, px, py, pz, nx, ny, nz, vx, vy, vz = place
     f0, f1, f2 = reflectance(bodies, k, look)
@@ -78,7 +78,7 @@ def glint(nodes, tris, bodies, env, points, mask, place, alpha, shown, count, tu
     after, end = FIRST_LAMP, lamps_end(env)
     while after < end:
         i, after = after, np.uint32(after + NEXT)
-        total, edge = sheen(env, i, points, shown, count, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
+        total, edge = sheen(env, i, points, shown, side, alpha, px, py, pz, nx, ny, nz, vx, vy, vz)
         if total * env[i, col.LAMP_RED] < FAINT:
             continue
         share, met = seen_share(
@@ -229,7 +229,7 @@ def path(nodes, tris, bodies, env, lit, lit_by, points, mask, px, py, pz, dx, dy
         # A sharp highlight seen in another mirror would come out as speckles: few rays find it.
         soft = max(bodies[k, look + col.LOBE], _SOFT)
         place = (k, look, px, py, pz, nx, ny, nz, -dx, -dy, -dz)
-        r, g, b, met = glint(nodes, tris, bodies, env, points, mask, place, soft, NONE, QUARTERS, turn, SINGLE)
+        r, g, b, met = glint(nodes, tris, bodies, env, points, mask, place, soft, NONE, HALVES, turn, SINGLE)
         red, green, blue, touched = red + wr * r, green + wg * g, blue + wb * b, touched | met
         p, q = _scattered(turn, bounce)
         dx, dy, dz, kept, edge = drawn_mirror(bodies[k, look + col.LOBE], nx, ny, nz, -dx, -dy, -dz, p, q)

@@ -24,11 +24,12 @@ from sightline.render.fast.rays import (
     BY_PI,
     FAR,
     HALF,
+    HALVES,
     NEXT,
+    NONE,
     OFFSET,
     ONE,
     PI,
-    QUARTERS,
     SINGLE,
     START,
     ZERO,
@@ -153,8 +154,8 @@ def sparkling(nodes, tris, bodies, env, points, numbers, cam, mask, surface):
     dx, dy, dz, px, py, pz = _looked_at(cam, surface)
     place = (k, look, px, py, pz, nx, ny, nz, *eye_from(dx, dy, dz))
     others = without_self(tris, mask, k, face)
-    lobe, count, rays = bodies[k, look + col.LOBE], numbers[col.GLINT_POINTS], numbers[col.GLINT_RAYS]
-    return glint(nodes, tris, bodies, env, points, others, place, lobe, START, count, START, rays)
+    lobe, side, rays = bodies[k, look + col.LOBE], numbers[col.GLINT_SIDE], numbers[col.GLINT_RAYS]
+    return glint(nodes, tris, bodies, env, points, others, place, lobe, NONE, side, START, rays)
 
 
 @device
@@ -495,7 +496,7 @@ def _mirrored_sample(nodes, tris, bodies, env, lit, lit_by, points, lobe, number
         nodes, tris, bodies, env, lit, lit_by, points, lobe, others, place, start, SINGLE, turn, mirrors
     )
     alpha = bodies[k, look + col.LOBE]
-    gr, gg, gb, met = glint(nodes, tris, bodies, env, points, others, place, alpha, shown, QUARTERS, turn, SINGLE)
+    gr, gg, gb, met = glint(nodes, tris, bodies, env, points, others, place, alpha, shown, HALVES, turn, SINGLE)
     matte = (ONE - bodies[k, look + col.METAL]) * BY_PI
     return (
         matte * light[v, u, 0] * bodies[k, look + col.RED] + mr + gr,

@@ -21,7 +21,7 @@ from sightline.render.fast.jit import device, small
 FAR = np.float32(1e9)
 ZERO, HALF, ONE, TWO = np.float32(0.0), np.float32(0.5), np.float32(1.0), np.float32(2.0)
 PI, BY_PI = np.float32(math.pi), np.float32(1.0 / math.pi)
-START, NONE, QUARTERS, SINGLE = np.int64(0), np.int64(-1), np.int32(4), np.int32(1)
+START, NONE, HALVES, SINGLE = np.int64(0), np.int64(-1), np.int32(2), np.int32(1)
 """Whole numbers handed to other functions have a type of their own: numba compiles a function anew for every
 literal, and twice for a variable that begins as one (`mask = 0`)."""
 

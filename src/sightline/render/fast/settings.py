@@ -38,7 +38,7 @@ class Settings:
         mirror_rays: Mirror rays a pixel; those of the pixels around it count too.
         mirror_depth: Mirrors in a row.
         glint_rays: Shadow rays for the image of a lamp in metal, and four times as many where they disagree.
-        glint_points: Points of a lamp that make up its image.
+        glint_side: Points along a side of a lamp that make up its image.
         lattice: Pixels between the points where light is always worked out; a power of two.
         tolerance: Relative difference up to which light between such points is interpolated.
         edge_samples: Samples of a pixel on an edge, 31 at most; half of them where those agree and mirror nothing.
@@ -55,8 +55,8 @@ class Settings:
     table_dome: int = 12
     mirror_rays: int = 2
     mirror_depth: int = 4
-    glint_rays: int = 2
-    glint_points: int = 8
+    glint_rays: int = 4
+    glint_side: int = 5
     lattice: int = 4
     tolerance: float = 0.15
     edge_samples: int = 12
@@ -73,11 +73,9 @@ class Settings:
         # The points of one pixel must be spread as well as those of the square: deal them out in turn.
         lobe = _spread(count).reshape(self.mirror_rays, PATTERN * PATTERN, 2).swapaxes(0, 1).reshape(count, 2)
         shadows = (self.shadow_first, self.shadow_most, self.table_first, self.table_most)
-        metal = (self.mirror_rays, self.mirror_depth, self.glint_rays, self.lattice, self.glint_points)
-        # Further points for shadows come last: the image of a lamp keeps its own where metal shows it sharply.
-        image = max(self.table_most, self.glint_points, 5)
-        points = _corners_first(2.0 * _lamp_points(image) - 1.0)
-        points = _with_further(points, max(image, self.shadow_most, self.objects_most))
+        metal = (self.mirror_rays, self.mirror_depth, self.glint_rays, self.lattice, self.glint_side)
+        points = _corners_first(2.0 * _lamp_points(max(self.table_most, 5)) - 1.0)
+        points = _with_further(points, max(len(points), self.shadow_most, self.objects_most))
         return RenderPlan(
             points=points.astype(np.float32),
             dome=_dome(_spread(self.dome)).astype(np.float32),
