@@ -2,18 +2,22 @@
 
 ``python benchmarks/render.py`` measures this machine; ``--write`` keeps the results under docs/results/worlds/. All
 times are CPU seconds of one core, so other programs disturb them little; the time of a calibration kernel stands
-beside them. How like Cycles the pictures are, and how much faster they come at equal likeness, is measured by
-benchmarks/likeness.py, which divides by no time but those it took on the same machine.
+beside them. ``--painted`` compares painted, textured and glass objects with plain ones instead; ``--memory`` tells
+how memory grows with the scenes drawn. How like Cycles the pictures are, and how much faster they come at equal
+likeness, is measured by benchmarks/likeness.py, which divides by no time but those it took on the same machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import platform
+import resource
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,8 @@ from numba import njit
 
 from sightline.render.fast import FastRenderer, Settings
 from sightline.worlds import Layout, arrange, load_world, relations, solid
+from sightline.worlds.looks import MATERIALS
+from sightline.worlds.solids import Slot, Solid
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "worlds"
 WORLD, SEED, VIEW = "kitchen", 0, "original"
@@ -168,18 +174,83 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"what": what, "target": target, "measured": measured} for what, target, measured in told]
 
 
+DARK, LIGHT, BLUE = (0.02, 0.02, 0.02), (0.8, 0.7, 0.1), (0.1, 0.2, 0.6)
+LAST = {  # quarter of every object, about z, in what is told; the other three are matte
+    "four colours": Slot("last", BLUE, MATERIALS["rubber"]),
+    "a quarter of metal": Slot("last", LIGHT, MATERIALS["metal"]),
+    "a quarter of glass": Slot("last", (0.7, 0.8, 0.9), MATERIALS["glass"]),
+}
+TEXTURED = "textures all over"
+
+
+def painted(name: str, how: str) -> Solid:
+    """A built-in solid in four painted parts, or with a texture, as a mesh of the user's may be."""
+    made = solid(name)
+    corners = made.vertices[made.faces]
+    if how == TEXTURED:
+        texels = np.random.default_rng(0).integers(0, 256, (256, 256, 3), dtype=np.uint8)
+        return replace(made, slots=(Slot("body", (0.5, 0.5, 0.5), None, texels),), uv=corners[..., :2] * 2.0)
+    middle = corners.mean(axis=1)
+    quarter = ((np.arctan2(middle[:, 1], middle[:, 0]) / math.pi + 1.0) * 1.999).astype(np.uint8)
+    slots = (Slot("body"), Slot("trim", LIGHT), Slot("tyre", DARK), LAST[how])
+    return replace(made, slots=slots, paint=quarter)
+
+
+def paint_rows(layouts: list[Layout], rounds: int = 7) -> list[dict[str, Any]]:
+    """CPU seconds of painted scenes over those of the same scenes plain, measured in turn; medians over rounds."""
+    renderers = {"plain": FastRenderer()}
+    for how in (*LAST, TEXTURED):
+        renderers[how] = FastRenderer(solid=cache(partial(painted, how=how)))
+    times: dict[tuple[str, bool], list[float]] = {(how, shade): [] for how in renderers for shade in (False, True)}
+    for turn in range(rounds + 1):
+        for (how, shade), taken in times.items():
+            renderers[how].forget()
+            begun = time.process_time()
+            for layout in layouts:
+                renderers[how].frames(layout, [VIEW], shade=shade)
+            if turn:  # before, solids were packed
+                taken.append(time.process_time() - begun)
+    medians = {key: float(np.median(taken)) for key, taken in times.items()}
+    return [
+        {
+            "objects": how,
+            "geometry, times plain": f"{medians[how, False] / medians['plain', False]:.2f}",
+            "shaded, times plain": f"{medians[how, True] / medians['plain', True]:.2f}",
+        }
+        for how in renderers
+    ]
+
+
+def memory_rows(counts: tuple[int, ...] = (10, 40, 160, 320)) -> list[dict[str, Any]]:
+    """The most memory this process has had after so many scenes, all of them different, drawn by one renderer."""
+    renderer, rows, done = FastRenderer(), [], 0
+    for count in counts:
+        for index in range(done, count):
+            renderer.frames(arrange(load_world(WORLD), SEED, index), [VIEW])
+        done = count
+        rows.append({"scenes": count, "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024})
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--painted", action="store_true", help="what painted, textured and glass objects cost")
+    parser.add_argument("--memory", action="store_true", help="how memory grows with the scenes drawn")
     parser.add_argument("--write", action="store_true", help="keep the results under docs/results/worlds/")
     args = parser.parse_args()
-    rows = measure(ten_scenes())
-    text = (
+    machine = (
         f"Python {platform.python_version()}, one core of {processor()}; calibration kernel {calibrate():.3f} CPU s"
-        f"; settings: `{Settings()}`\n\n{table(summary(rows))}\n{table(rows)}"
     )
+    if args.memory:
+        name, text = "memory.md", table(memory_rows())
+    elif args.painted:
+        name, text = "painted.md", f"{machine}\n\n{table(paint_rows(ten_scenes()))}"
+    else:
+        rows = measure(ten_scenes())
+        name, text = "speed.md", f"{machine}; settings: `{Settings()}`\n\n{table(summary(rows))}\n{table(rows)}"
     print(text)
     if args.write:
-        (RESULTS / "speed.md").write_text(text)
+        (RESULTS / name).write_text(text)
 
 
 if __name__ == "__main__":

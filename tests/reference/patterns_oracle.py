@@ -47,7 +47,9 @@ def pattern_of(
         own = 2 * random_of(math.floor(along), row, seed + 1) - 1
         return float(gap), 1 + contrast * (0.7 * own + 0.3 * smooth(u / 2, 12 * v, seed + 2))
     if kind == "asphalt":
-        return random_of(math.floor(u), math.floor(v), seed + 1) ** 2, 1 + contrast * smooth(u / 24, v / 24, seed)
+        grains = 0.3 * smooth(u / 4, v / 4, seed + 3) + 0.3 * smooth(u, v, seed + 1)
+        grains += 0.4 * smooth(3 * u, 3 * v, seed + 2)
+        return (1 + grains) / 3, 1 + contrast * smooth(u / 24, v / 24, seed)
     if kind == "grass":
         blades = smooth(u, v, seed + 1) + smooth(3 * u, 3 * v, seed + 2)
         return 0.5 + 0.25 * blades, 1 + contrast * smooth(u / 24, v / 24, seed)

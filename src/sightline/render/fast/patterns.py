@@ -25,7 +25,8 @@ TILES, PLANKS, ASPHALT, GRASS, CLOTH, NOISE = (
 _PLANK = np.float32(PLANK)
 _GRAIN = np.float32(12.0)  # lines of grain in the width of a plank
 _THREADS = np.float32(16.0)  # threads in a check of cloth
-_PATCH = np.float32(1.0 / 24.0)  # asphalt and grass have patches so many grains large
+_PATCH = np.float32(1.0 / 24.0)  # asphalt and grass have patches so many grains or tufts large
+_THREE, _QUARTER = np.float32(3.0), np.float32(0.25)
 _SHARP = np.float32(1e-3)
 _LOW = 0xFFFFFFFF
 
@@ -104,14 +105,12 @@ def pattern_at(kind, seed, scale, joint, contrast, x, y, fx, fy):
     if kind != ASPHALT and kind != GRASS:
         return ZERO, ONE
     patches = ONE + contrast * _waves(u * _PATCH, v * _PATCH, f * _PATCH, seed)
-    if kind == ASPHALT:
-        keep = _fade(f)
-        grain = _hash(_floor(u), _floor(v), seed + 1)
-        return keep * grain * grain + (ONE - keep) / np.float32(3.0), patches
-    blades = _waves(u, v, f, seed + 1) + _waves(
-        np.float32(3.0) * u, np.float32(3.0) * v, np.float32(3.0) * f, seed + 2
-    )
-    return HALF + np.float32(0.25) * blades, patches
+    tufts, fine = _waves(u, v, f, seed + 1), _waves(_THREE * u, _THREE * v, _THREE * f, seed + 2)
+    if kind == GRASS:
+        return HALF + np.float32(0.25) * (tufts + fine), patches
+    worn = _waves(_QUARTER * u, _QUARTER * v, _QUARTER * f, seed + 3)
+    mixed = np.float32(0.3) * worn + np.float32(0.3) * tufts + np.float32(0.4) * fine
+    return (ONE + mixed) / _THREE, patches
 
 
 @small
