@@ -37,8 +37,8 @@ SHOWN = {"1 view": (0,), "2 views": (0, 1)}
 SCENES = 2048
 EXAMINE_S, SAVE_S = 65, 8
 """Seconds to leave for the examination, and for saving a training that is not done."""
-EDITION = 3
-"""Of the pictures: the first were lit otherwise, the second were before mirrors and soft shadows were refined."""
+EDITION = 2
+"""Of the pictures: the first were lit otherwise."""
 RESULTS = Path("docs/results/geospa")
 BEGUN = time.time()
 
@@ -332,7 +332,7 @@ def examine(net: Any, name: str, args: argparse.Namespace, facts: dict[str, Any]
     scenes, workers = args.scenes, args.workers
     batch = min(256, scenes)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor()
-    about = {**facts, "scenes": scenes, "torch": torch.__version__, "examined_on": device, "examined": EDITION}
+    about = {**facts, "scenes": scenes, "torch": torch.__version__, "examined_on": device}
     about = json.loads(json.dumps({"device": device} | about))  # as it is read back
     file = args.results / f"{name}{_pages().COUNTS}"
     told, counts = _pages().read_counts(file) if file.exists() else ({}, {})

@@ -65,6 +65,8 @@ WRITERS = {
     "truth.md": "make truth",
     "at_rest.md": "python benchmarks/at_rest.py > FILE",
     "speed.md": "python benchmarks/render.py --write",
+    "painted.md": "python benchmarks/render.py --painted --write",
+    "clipping.md": "python benchmarks/clipping.py --scenes 24 --write",
     "cuda.md": "python benchmarks/render_cuda.py --kernels --write FILE",
     "pose.md": "python benchmarks/pose.py --write",
     **dict.fromkeys(

@@ -68,6 +68,30 @@ def speed_rows() -> Iterator[Row]:
             yield asked(row["what"], row["target"], row["measured"])
 
 
+def painted_rows() -> Iterator[Row]:
+    for row in stored("painted.md"):
+        for kind in ("geometry", "shaded"):
+            found = figure(row[f"{kind}, times plain"])
+            if row["objects"] != "plain":
+                yield Row(
+                    f"{row['objects']}, {kind}, times plain", "≤ 1.30 asked", f"{found:.2f}", f"{found - 1.3:+.2f}"
+                )
+
+
+def light_rows() -> Iterator[Row]:
+    """The worst of all worlds in every column of the table of clipping."""
+    rows = stored("clipping.md")
+    for column, most in (
+        ("white, % (mean)", 0.1),
+        ("white, % (worst picture)", 1.0),
+        ("object pixels with a full channel, %", 1.0),
+    ):
+        worst = max(rows, key=lambda row: figure(row[column]))
+        found = figure(worst[column])
+        what = f"{column}, worst of {len(rows)} worlds ({worst['world']})"
+        yield Row(what, f"≤ {most:g} asked", f"{found:g}", f"{found - most:+.2f}")
+
+
 def gpu_rows() -> Iterator[Row]:
     rows = [row for row in stored("cuda.md") if PSNR in row]  # the other table has the times of kernels
     for row in rows:

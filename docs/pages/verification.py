@@ -522,10 +522,22 @@ SECTIONS = (
         worlds.speed_rows,
     ),
     (
+        "Painted objects on one core",
+        "python benchmarks/render.py --painted --write",
+        "The same scenes plain and with every object painted, drawn in turn. Glass is beyond what was asked.",
+        worlds.painted_rows,
+    ),
+    (
+        "Light: pixels that are clipped",
+        "python benchmarks/clipping.py --scenes 24 --write",
+        "White has all channels at 254 or more; 24 pictures of each world.",
+        worlds.light_rows,
+    ),
+    (
         "Pictures on an H200",
         "python benchmarks/render_cuda.py --kernels --write FILE",
         "Batches of 512 views of 480×320; of the first edition 8,931, 4,896, 4,091 and 3,131 a second. "
-        "{doc}`results/worlds` has each kernel, and other settings.",
+        "{doc}`results/worlds` has each kernel, other settings, and what has changed since.",
         worlds.gpu_rows,
     ),
     ("GeoSpa's experiment", "python docs/pages/geospa_page.py", geospa_words(), geospa_rows),
