@@ -148,7 +148,7 @@ def cushion(
 ) -> Part:
     """Make a soft box about `at`: edges and, in plan, corners of those radii; it bulges up and down by `puff`."""
     x, y, z = (side / 2.0 for side in size)
-    reach = min(edge, 0.999 * z)
+    reach = min(edge, 0.999 * min(x, y, z))
     turn = min(max(corner or 0.0, reach), 0.999 * min(x, y))
     tilt = np.linspace(0.0, np.pi / 2.0, 3)
 

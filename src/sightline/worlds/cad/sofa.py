@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sightline.worlds.cad.model import Draft
-from sightline.worlds.cad.parts import Part, arc, both, box, cushion, extrude, loft, post, rounded
+from sightline.worlds.cad.parts import Floats, Part, arc, both, box, cushion, extrude, loft, post, rounded
 from sightline.worlds.solids import Triple
 
 
@@ -89,9 +89,14 @@ def club(rng: np.random.Generator) -> Draft:
         up = np.where(section[:, 1] > 0, (top - foot) - (0.5 - section[:, 1]) * thick, up * 0.2)
         spread = place + side * (across + flare * up)[:, None]
         rings.append(np.column_stack((spread, foot + up)))
-    for end, inward in ((0, rings[0]), (len(rings), rings[-1])):  # round the arms' fronts
-        middle = (inward.min(axis=0) + inward.max(axis=0)) / 2
-        rings.insert(end, middle + (inward - middle) * (0.75, 1.0, 0.96) - np.array((0.0, 0.03, 0.0)))
+
+    def ahead_of(ring: Floats) -> Floats:
+        """A smaller ring before an arm's end, which rounds it."""
+        middle = (ring.min(axis=0) + ring.max(axis=0)) / 2
+        smaller: Floats = middle + (ring - middle) * (0.75, 1.0, 0.96) - np.array((0.0, 0.03, 0.0))
+        return smaller
+
+    rings = [ahead_of(rings[0]), *rings, ahead_of(rings[-1])]
     inside = half - thick * 0.9
     legs = both(
         *(_leg("wood", (x, y), foot, 0.05) for x, y in ((half - 0.1, front + 0.06), (half - 0.16, b - 0.16)))
