@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sightline.worlds.cad.model import Draft
-from sightline.worlds.cad.parts import Floats, Part, arc, both, box, cushion, extrude, loft, post, rounded
-from sightline.worlds.solids import Triple
+from sightline.worlds.cad.parts import Part, arc, both, box, cushion, extrude, loft, post, rounded
+from sightline.worlds.solids import Floats, Triple
 
 
 def two_seat(rng: np.random.Generator) -> Draft:
