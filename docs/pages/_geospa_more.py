@@ -120,7 +120,8 @@ def _step_part(results: Results, batch: int = 1024) -> Iterator[str]:
         augmentation, Muon in the place of AdamW, the running mean of the weights, losses on facts and pointing.
         Scenes are drawn on streams of their own, beside the step before; with a sum like this little can run at the
         same time. Two runs of 40 steps gave 4,052 images a second, and 4,054 with the training on a stream of
-        higher priority."""
+        higher priority. All this was timed before lamps in metal got finer images, which take a few hundredths more
+        time to draw on a CPU ({{doc}}`worlds`)."""
     )
 
 
