@@ -27,7 +27,7 @@ from sightline.exams.predicates.counts import (
     scores,
     statistics,
 )
-from sightline.stats import Comparison, compare
+from sightline.stats import Comparison, Interval, compare
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results" / "geospa"
@@ -71,6 +71,15 @@ SEED_MAJORITY = {"val_default": 68.6, "val_kitchen_plain": 71.8}
 SEED_SECOND_VIEW = 1.0
 OFFICIAL = {("fp32", False): 462, ("bf16", False): 1778, ("bf16", True): 2997}
 """Images a second of the official network, by precision and compiling: one view, six objects, batch 256, H200."""
+
+
+def percent(found: Interval) -> str:
+    """A share and its interval, for a sentence.
+
+    >>> percent(Interval(0.97234, 0.9706, 0.9741, 2048, ""))
+    '97.23 % (97.1–97.4)'
+    """
+    return f"{100 * found.value:.2f} % ({100 * found.low:.1f}–{100 * found.high:.1f})"
 
 
 def shown(uses: float) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from _geospa import TWO, Results, wrapped
+from _geospa import TWO, Results, percent, wrapped
 from _geospa_grid import grid, points
 from sightline.scenes.labels import GEOMETRIC
-from sightline.stats import Interval
 
 EPOCHS, SCENES = 80, 80_000
 """Of GeoSpa's own training."""
@@ -127,16 +126,12 @@ def _again_part(results: Results) -> Iterator[str]:
             name = "geometric" if split == "val_kitchen" else "all"
             now, then = (found.scores(plan, split).scene_accuracy[name] for found in (again, results))
             part = ", geometric predicates" if name == "geometric" else ""
-            told.append(f"{split}{part} {_percent(now)}, where it was {100 * then.value:.2f} %")
+            told.append(f"{split}{part} {percent(now)}, where it was {100 * then.value:.2f} %")
         yield wrapped(
             f"""Mirrors, edges, soft shadows and lamps in metal were refined a little after `{plan}` was taught and
             examined. Examined again since, on {again.told[plan]["scenes"]:,} scenes a split drawn by a CPU, two
             views: {"; ".join(told)}. (`PYTHONPATH=src python benchmarks/geospa.py examine {plan} {files}`)"""
         )
-
-
-def _percent(found: Interval) -> str:
-    return f"{100 * found.value:.2f} % ({100 * found.low:.1f}–{100 * found.high:.1f})"
 
 
 WHY = """Why a network taught by GeoSpa's seven shapes fails there (240 scenes, the network shipped before): not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from _geospa import ONE, OURS_ALONE, SEED_RANGE, SPEEDS, TWO, Results, published, shown, wrapped
+from _geospa import ONE, OURS_ALONE, SEED_RANGE, SPEEDS, TWO, Results, percent, published, shown, wrapped
 from _geospa_grid import grid
 
 BESIDE = "base-alike"
@@ -15,7 +15,7 @@ def targets_part(results: Results) -> Iterator[str]:
     """What was set out to be reached, and whether it is."""
     if results.told[results.lead]["plan"]["size"] != "base" or "val_op" not in results.splits(results.lead):
         return
-    plans = list(dict.fromkeys((results.lead, *({BESIDE} & set(results.plans)))))
+    plans = list(dict.fromkeys(plan for plan in (results.lead, BESIDE) if plan in results.plans))
     found = [_reached(results, plan) for plan in plans]
     yield "## Against our targets"
     yield wrapped(f"Two views. {'; '.join(_trained(results, plan) for plan in plans)}.")
@@ -91,10 +91,7 @@ def _alone_part(results: Results, split: str) -> Iterator[str]:
         for name in results.plans
         if results.told[name]["plan"]["size"] == "base" and split in results.splits(name)
     }
-    told = "; ".join(
-        f"`{name}` {100 * one.value:.2f} % ({100 * one.low:.1f}–{100 * one.high:.1f})"
-        for name, one in found.items()
-    )
+    told = "; ".join(f"`{name}` {percent(one)}" for name, one in found.items())
     yield wrapped(
         f"""{split} has things in containers and no counterpart in GeoSpa, so it is not in this table. Held to the
         {SEED_RANGE[1]:.0f} % of the other splits all the same, two views: {told}."""
